@@ -155,6 +155,8 @@ class Firmware:
 
 
 BOARDS = ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
+EVERY_TIME = [Firmware(board) for board in BOARDS if not board.endswith("-thumb")]
+"""Of which `make test` makes what is shared; of the others the long tests do."""
 FULL = [Firmware(board, "full") for board in BOARDS]
 LARGE = [*FULL, *(Firmware(board, "whole") for board in ("mps2-an385", "virt"))]
 """Each takes half an hour and gigabytes of memory. `whole` has fewer services on a smaller kernel:

@@ -15,7 +15,7 @@ from typing import Any
 import chain_compare
 import pytest
 from chain_damage import DAMAGES, damaged
-from chain_made import BOARDS, FULL, LARGE, Firmware, Made
+from chain_made import BOARDS, EVERY_TIME, FULL, LARGE, Firmware, Made
 from chain_oracle import ALL_INTERRUPTS, Counted
 from chain_published import by_key, counts_at
 
@@ -34,9 +34,6 @@ TICKLESS = [Firmware(board, "tickless") for board in ("mps2-an385", "mps2-an386"
 WATCH = [Firmware(board, "watch") for board in BOARDS]
 """What watches, by functions of the application in the midst of services; and divisions by a
 function of the compiler's."""
-
-
-EVERY_TIME = [Firmware(board) for board in BOARDS if not board.endswith("-thumb")]
 
 
 def each(firmware: list[Firmware]) -> Any:

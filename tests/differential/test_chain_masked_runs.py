@@ -13,7 +13,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from chain_made import BOARDS, LARGE, Firmware, Made, Shared
+from chain_made import BOARDS, EVERY_TIME, LARGE, Firmware, Made, Shared
 from masked_walk import walk_of
 
 from wcetchar import store
@@ -26,8 +26,6 @@ pytestmark = pytest.mark.firmware
 
 APPLICATION = "driver_interrupt"
 """The function of the firmware's driver that its interrupts run."""
-EVERY_TIME = (Firmware("virt"), Firmware("versatilepb"))
-"""Runs that other tests need as well."""
 CHAINS = {"virt", "versatilepb", "versatilepb-thumb"}
 """Where handlers run masked, and a thread can call the supervisor with interrupts masked."""
 

@@ -53,11 +53,8 @@ from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.labelled import Labelled
 from wcetchar.counting.columns import Codes, is_succession, pack
 from wcetchar.model.characterization import Blocking, Joint, StretchKind
+from wcetchar.model.fetch_buffer import FETCHED_BEHIND
 from wcetchar.model.instruction import ExceptionModel
-
-FETCHED_BEHIND: Final = 3
-"""So many instructions behind one that accesses memory are fetched while it does, at most (as
-``fetch_ahead`` has it, for transfers that take effect late)."""
 
 BUFFERED: Final = 12
 """The same of a core with a prefetch buffer (``fetch_buffer``): more than it holds. What as many

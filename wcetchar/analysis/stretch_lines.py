@@ -21,13 +21,14 @@ they wait for and what they access).
 
 from __future__ import annotations
 
-from wcetchar.analysis.blocking import FETCHED_BEHIND, Stretch
+from wcetchar.analysis.blocking import Stretch
 from wcetchar.analysis.labelled import Labelled
 from wcetchar.analysis.line_entries import Entered, Hidden, LineEntries
 from wcetchar.analysis.meanwhile import Meanwhile
 from wcetchar.counting.columns import Codes
 from wcetchar.model.access import EventKind
 from wcetchar.model.characterization import StretchKind
+from wcetchar.model.fetch_buffer import FETCHED_BEHIND
 
 
 class StretchLines:

@@ -132,7 +132,5 @@ def _lower_ends(prices: PriceVector) -> PriceVector:
         caches=NO_CACHES,
         rate=NO_INTERFERENCE,
         blocked={},
-        of_paths=None
-        if paths is None
-        else replace(paths, under_way=Fraction(0), fetched_behind=Fraction(0)),
+        of_paths=paths and replace(paths, under_way=Fraction(0), fetched_behind=Fraction(0)),
     )

@@ -6,9 +6,9 @@ With x >= 0 the counts of edges, ``c_e * x_e`` summed what a constraint limits b
 
 for then each flow of a is one of b (its sums are no larger there, and what limits them is), and
 takes no longer. The same model is meant, interference that recurs alike, and no more that is under
-way when a path begins. Of stretches that hold
-something off this is true as well where no coefficient has another sign, and the same limits are 0:
-what is said of a stretch alone (``path_blocking``) hangs on these.
+way when a path begins. Of stretches that hold something off this is true as well where no
+coefficient has another sign, and the same limits are 0: what is said of a stretch alone
+(``path_blocking``) hangs on these.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def no_dearer(one: At, other: At) -> bool:
     false, nothing is known."""
     if one.prices.rate != other.prices.rate:
         return False
-    if one.under_way > other.under_way or one.fetched_behind > other.fetched_behind:
+    if one.prices.under_way > other.prices.under_way:
+        return False
+    if one.prices.fetched_behind > other.prices.fetched_behind:
         return False
     for dear, cheap in (
         (other.times, one.times),

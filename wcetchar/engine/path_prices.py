@@ -26,10 +26,10 @@ say. ``pricing`` has most of these; here it is asked with what depends on a whol
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final, TypeGuard
+from typing import TypeGuard
 
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.lines import LinePrices
@@ -49,7 +49,8 @@ from wcetchar.model.access import (
     Succession,
 )
 from wcetchar.model.characterization import STALL_EDITION, Characterization
-from wcetchar.model.hardware import HardwareProfile, Region
+from wcetchar.model.fetch_buffer import FETCHED_BEHIND
+from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.interval import Interval
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import CacheState, SectionMap
@@ -60,8 +61,6 @@ _WRITES = (
     "paths: the core is taken to wait for each write itself, as without a write buffer, and for "
     "those that are under way when a path, or what is held off, begins"
 )
-FETCHED_BEHIND: Final = 3
-"""Instructions that are fetched while one accesses memory, at most (``analysis/blocking.py``)."""
 _LINES = "paths: each line of instructions that is entered counts as a miss, whatever the map says"
 
 
@@ -91,7 +90,6 @@ def path_prices(
         section_map, instruction_cache=CacheState.ALWAYS_MISS, data_cache=CacheState.ALWAYS_MISS
     )
     alone = Pricer(profile, section_map, seen, ())
-    under_way = Fraction(0) if seen.successions else alone.longest_under_way()
     profile, buffered = _without_buffer(seen, profile)
     _check_counted(seen, profile, chosen)
     users: dict[Key, list[str]] = {}
@@ -100,14 +98,12 @@ def path_prices(
             users.setdefault(key, []).append(model.service)
     entries = [k for k in users if isinstance(k, CoreEvent) and k.kind.is_line_entry]
     found: list[RefillPrices] = []
-    asked: set[str] = set()
 
     def lines(pricer: Pricer) -> list[LinePrices | None]:
         waits = pricer.waits_of_refills()
         refills = refill_prices(seen, profile, section_map, (), waits)
         if refills is not None:
             found.append(refills)
-            asked.update(region.name for key in users for region in _asked(key, pricer))
         return []
 
     others = {key: names for key, names in users.items() if key not in set(entries)}
@@ -131,8 +127,8 @@ def path_prices(
         successions=seen.successions,
         stalls=seen.stalls,
         line=None if refills is None else refills.geometry.line,
-        under_way=under_way,
-        fetched_behind=_fetched_behind(found, asked),
+        under_way=Fraction(0) if seen.successions else alone.longest_under_way(),
+        fetched_behind=Fraction(0) if refills is None else _fetched_behind(refills, users, alone),
         cheapest=_cheapest(seen, profile, section_map, prices) if cheapest else {},
     )
     notes = (*vector.notes, *buffered, *(() if refills is None else (_LINES,)))
@@ -152,21 +148,20 @@ def _is_access(key: Key) -> TypeGuard[AccessClass]:
     return isinstance(key, AccessClass) and key.operation is not Operation.FETCH
 
 
-def _asked(key: Key, pricer: Pricer) -> Sequence[Region]:
-    """Where data are accessed."""
-    return pricer.placement.reached(key.section, key.operation) if _is_access(key) else ()
-
-
-def _fetched_behind(found: Sequence[RefillPrices], asked: Container[str]) -> Fraction:
+def _fetched_behind(refills: RefillPrices, keys: Iterable[Key], pricer: Pricer) -> Fraction:
     """What a stretch waits for lines of what comes behind it, in nanoseconds. Its own instructions
     have been fetched by then, so nothing but its accesses do, each of the last for one line."""
+    asked = {
+        region.name
+        for key in filter(_is_access, keys)
+        for region in pricer.placement.reached(key.section, key.operation)
+    }
     lines = [
-        _line(refills, section)
-        for refills in found
+        _line(refills, section).high
         for section, region in refills.region.items()
         if region.name in asked
     ]
-    return FETCHED_BEHIND * most(Fraction(0), *(line.high for line in lines))
+    return FETCHED_BEHIND * most(Fraction(0), *lines)
 
 
 def _check_counted(

@@ -54,7 +54,7 @@ def program_of(model: PathModel, prices: PriceVector, values: Mapping[str, int])
             upper = Fraction(limit.limit)
             rows.append(Constraint(limit.label, column, upper=upper))
     costs = {
-        name: at.times[edge.target] + (at.under_way if edge.source == OUTSIDE else 0)
+        name: at.times[edge.target] + (prices.under_way if edge.source == OUTSIDE else 0)
         for name, edge in zip(names, model.edges, strict=True)
         if edge.target != OUTSIDE
     }

@@ -47,8 +47,6 @@ class At:
         limits: of the constraints.
         times: upper end of the price of each node, in nanoseconds.
         run_in, run_out: the same of what a stretch fetches more that begins, or ends, in it.
-        under_way: what a path, or a stretch, waits for writes of before it, in nanoseconds.
-        fetched_behind: what a stretch waits for lines of what comes behind it, in nanoseconds.
         scale: times are multiples of 1 / scale.
         share: what node times are multiplied by so that interference comes whole times.
     """
@@ -61,8 +59,6 @@ class At:
     times: tuple[Fraction, ...]
     run_in: tuple[Fraction, ...]
     run_out: tuple[Fraction, ...]
-    under_way: Fraction
-    fetched_behind: Fraction
     scale: int
 
     def cost(self, node: int) -> int:
@@ -70,15 +66,16 @@ class At:
 
     def edge_cost(self, source: int, target: int) -> int:
         """Of an edge, with what is under way where it is an entry."""
-        return self.cost(target) + (int(self.under_way * self.scale) if source == OUTSIDE else 0)
+        more = self.prices.under_way if source == OUTSIDE else 0
+        return self.cost(target) + int(more * self.scale)
 
     def begin_cost(self, node: int) -> int:
         """Beside ``cost``, where a stretch begins in the node."""
-        return int((self.run_in[node] + self.under_way) * self.scale)
+        return int((self.run_in[node] + self.prices.under_way) * self.scale)
 
     def end_cost(self, node: int) -> int:
         """Beside ``cost``, where a stretch ends in the node."""
-        return int((self.run_out[node] + self.fetched_behind) * self.scale)
+        return int((self.run_out[node] + self.prices.fetched_behind) * self.scale)
 
     def time(self, cost: int) -> Fraction:
         """Of a window that costs so much."""
@@ -161,21 +158,9 @@ def at_values(model: PathModel, prices: PriceVector, values: Mapping[str, int]) 
         if model.nodes
         else ((), ())
     )
-    under_way, behind = prices.under_way, prices.fetched_behind
-    scale = math.lcm(1, *(time.denominator for time in {under_way, behind, *of_vectors}))
-    return At(
-        model=model,
-        prices=prices,
-        values=values,
-        columns=tuple(columns),
-        limits=tuple(limits),
-        times=times,
-        run_in=runs_in,
-        run_out=runs_out,
-        under_way=under_way,
-        fetched_behind=behind,
-        scale=scale,
-    )
+    beside = prices.under_way, prices.fetched_behind
+    scale = math.lcm(1, *(time.denominator for time in {*beside, *of_vectors}))
+    return At(model, prices, values, tuple(columns), tuple(limits), times, runs_in, runs_out, scale)
 
 
 def solved(

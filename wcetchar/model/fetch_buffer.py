@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+FETCHED_BEHIND: Final = 3
+"""So many instructions behind one that accesses memory are fetched while it does, at most (as
+``counting/fetch_ahead.py`` has it, for transfers that take effect late)."""
+
 
 @dataclass(frozen=True)
 class FetchBuffer:

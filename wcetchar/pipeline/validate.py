@@ -213,12 +213,13 @@ class _Pricer:
     def estimate(self, measurement: Measurement) -> Estimate:
         service = self._services[measurement.service]
         own = {p.name for p in service.parameters}
-        where = Location(self._table.path, measurement.line)
         strange = sorted(set(measurement.parameters) - own)
         if strange:
             raise InputError(
                 f"{service.name} has no parameter {strange[0]}",
-                where=Location(where.file, where.line, measurement.columns.get(strange[0])),
+                where=Location(
+                    self._table.path, measurement.line, measurement.columns.get(strange[0])
+                ),
                 expected=f"nothing in the column {strange[0]}"
                 + (f"; it has {', '.join(sorted(own))}" if own else "; it has none"),
             )
@@ -242,9 +243,10 @@ class _Pricer:
 
     def _place(self, error: InputError, measurement: Measurement) -> None:
         """In the file of measurements, and what to do there."""
-        keys = error.keys if isinstance(error, PricingError) else ()
-        name = keys[0] if len(keys) == 1 and isinstance(keys[0], str) else None
-        column = None if name is None else measurement.columns.get(name)
+        name = (
+            str(error.keys[0]) if isinstance(error, PricingError) and len(error.keys) == 1 else ""
+        )
+        column = measurement.columns.get(name)
         error.where = Location(self._table.path, measurement.line, column)
         if isinstance(error, PricingError) and error.file == "nothing":
             error.hint = f"give it in the column {name}" if column else f"add a column {name}"
