@@ -24,6 +24,7 @@ and its own line (``_until_supervisor_call``). What the trap takes is the handle
 from __future__ import annotations
 
 import csv
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -449,6 +450,11 @@ def measured(
 
 
 def load(folder: Path) -> Run:
-    """The run that the bench left in a folder: ``retired``, ``marks.csv`` and ``refills``."""
-    files = (folder / name for name in ("retired", "marks.csv", "refills"))
+    """The run that the bench left in a folder: ``retired``, ``marks.csv`` and ``refills``. Ends
+    with a message where one is missing."""
+    files = [folder / name for name in ("retired", "marks.csv", "refills")]
+    for file in files:
+        if not file.exists():
+            option = "-o" if file.suffix else f"--{file.name}"
+            sys.exit(f"{file}: No such file; next: run the bench with {option} {file}")
     return Run(*map(str, files))

@@ -20,6 +20,7 @@ class Measurement:
         unit: cycles of the core, or nanoseconds.
         line: of the file, from 1.
         columns: by parameter, where its line has that value, or nothing in its place; from 1.
+        service_column: of the service's name, from 1; ``None``: not of a file.
         label: whatever the file calls it (a board, a state of the caches); may be empty.
     """
 
@@ -30,6 +31,7 @@ class Measurement:
     line: int
     label: str = ""
     columns: Mapping[str, int] = field(default_factory=dict)
+    service_column: int | None = None
 
 
 @dataclass(frozen=True)

@@ -437,7 +437,7 @@ def _refuse_unknown(
         mistakes.append(
             InputError(
                 f"the characterization has no service {one.service}",
-                where=Location(table.path, one.line),
+                where=Location(table.path, one.line, one.service_column),
                 expected="a service that is characterized"
                 + (f": this one is cut into {', '.join(parts)}" if parts else ""),
                 hint="measure the parts, or leave these lines out"

@@ -158,4 +158,5 @@ def _measurement(cells: list[Cell], heading: _Heading) -> Measurement:
         line=start.line or 1,
         label="" if heading.label is None else cells[heading.label].text,
         columns={name: cells[at].where.column or 1 for name, at in heading.parameters},
+        service_column=service.where.column,
     )
