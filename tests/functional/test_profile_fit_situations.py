@@ -55,7 +55,15 @@ class Files:
         (self.folder / "p.yaml").write_text(text)
 
     def fit(self, *options: str) -> Result:
-        command = ["profile", "fit", str(self.folder / "m.csv"), "-o", str(self.fitted)]
+        command = [
+            "profile",
+            "fit",
+            str(self.folder / "m.csv"),
+            "-o",
+            str(self.fitted),
+            "--hold-out",
+            "0",
+        ]
         command += ["--characterization", str(self.folder / "c.json"), "--step", "1"]
         command += ["--profile", str(self.folder / "p.yaml")]
         command += ["--map", str(self.folder / "map.yaml"), *options]
@@ -149,20 +157,22 @@ def test_without_the_geometry_a_state_says_nothing(files: Files) -> None:
 
 
 def test_states_that_are_not_said_are_asked_for(files: Files) -> None:
-    """Each line would count as loaded, and seem to take less than it does."""
+    """Each line would count as loaded, and seem to take less than it does; and where that is known,
+    so would all else."""
     result = files.fit("--instruction-cache", "cold=cold", "--instruction-cache", "warm=warm")
     _refused(
         files,
         result,
-        "--instruction-cache: what lines take is to be found",
+        "--instruction-cache: times are to be found",
         "calls labelled off began",
-        "--data-cache: what lines take is to be found",
+        "--data-cache: times are to be found",
         "calls labelled cold, warm, off began",
     )
     known = profile_text().replace("refill: 0..200", "refill: 22").replace("ty: 0..200", "ty: 14")
     files.profile(known)
-    assert files.fit().exit_code == 0  # each counts as a miss, and that is known to be 14 cycles
-    files.fitted.unlink()
+    _refused(
+        files, files.fit(), "--instruction-cache: times", "calls labelled cold, warm, off began"
+    )
     text = (files.folder / "m.csv").read_text().replace("cold", "")
     (files.folder / "m.csv").write_text(text)
     files.profile(profile_text())
@@ -257,7 +267,57 @@ def test_without_undisturbed_rows_it_is_not(tmp_path: Path) -> None:
     place = "p.yaml:18:44: regions: ram: arbitration: takes is to be found"
     _refused(files, files.fit(), place, "no row was measured without it")
     files.profile(profile_text(caches=False, master=MASTER.replace("0..20 cycles", "4 cycles")))
+    place = "p.yaml:7:10: core: events: alu is to be found"
+    _refused(
+        files,
+        files.fit(),
+        place,
+        "regions: ram: read",
+        "measured without refresh and other masters",
+    )
+    result = files.fit("--undisturbed", "quiet")
+    assert result.exit_code == 0, result.output
+    assert "read: 2 cycles" in files.fitted.read_text()
+
+
+@pytest.mark.parametrize("master", [MASTER, "{every: 30 cycles, takes: 4 cycles}"])
+def test_what_only_disturbed_rows_pay_is_refused(tmp_path: Path, master: str) -> None:
+    """What the other master may take, and did not, would be taken off it."""
+    files = Disturbed(tmp_path, master)
+    rows = [("plain", "quiet", cycles(Machine(), SERVICES["plain"], "warm"))]
+    rows += [(name, "busy", cycles(Machine(), SERVICES[name], "warm")) for name in SERVICES]
+    write_measured(files.folder / "m.csv", rows)
+    result = files.fit("--undisturbed", "quiet")
+    _refused(files, result, "regions: ram: read", "no row that pays it was measured without")
+
+
+def test_too_few_rows_are_refused(files: Files) -> None:
+    files.profile(profile_text(caches=False))
+    write_measured(files.folder / "m.csv", [("long", "warm", 100), ("loads", "warm", 100)])
+    _refused(files, files.fit(), "m.csv: 2 rows do not tell 3 times from one another")
+
+
+def test_a_fit_without_a_check_is_asked_for(files: Files) -> None:
+    """The last option of two that are the same is taken."""
+    files.profile(profile_text(caches=False))
+    rows = [(name, "warm", cycles(MACHINE, SERVICES[name], "warm")) for name in SERVICES]
+    write_measured(files.folder / "m.csv", rows)
+    result = files.fit("--hold-out", "2")
+    _refused(files, result, "m.csv: no service has 2 rows", "--hold-out 0 goes without a check")
     assert files.fit().exit_code == 0
+    assert "nothing checks these times" in files.fit().stdout
+
+
+def test_a_slip_in_the_unit_is_found(files: Files) -> None:
+    """Cycles of 10 ns as if they were ns: a tenth of what all takes at the least."""
+    files.profile(profile_text(caches=False).replace("0..60", "1..60"))
+    rows = [(name, "warm", cycles(MACHINE, SERVICES[name], "warm")) for name in SERVICES]
+    write_measured(files.folder / "m.csv", rows)
+    assert files.fit().exit_code == 0
+    files.fitted.unlink()
+    table = files.folder / "m.csv"
+    table.write_text(table.read_text().replace("cycles", "ns"))
+    _refused(files, files.fit(), "m.csv:1: no measurement holds any time up", "is the unit")
 
 
 def test_without_a_period_each_access_waits(tmp_path: Path) -> None:

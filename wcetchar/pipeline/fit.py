@@ -11,7 +11,7 @@ from wcetchar import store
 from wcetchar.engine.data_lines import DataLinePrices
 from wcetchar.engine.linear import linear_prices, tied, together
 from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, several
-from wcetchar.model.access import NO_MORE_THAN, EventKind, Key
+from wcetchar.model.access import FIRST_STALLS, NO_MORE_THAN, SECOND_STALLS, EventKind, Key
 from wcetchar.model.fitting import Fit, LinearPrices, Place
 from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.model.section_map import Assumption, CacheState
@@ -110,15 +110,19 @@ def run(request: Request) -> FittedProfile:
     quiet = [row.label in request.measured.situations.undisturbed for row in measured.rows]
     waits = [place for place in prices.free if place[-1] == _TAKES]
     _refuse_waits_alone(waits, quiet, profile_text.path)
-    _refuse_unsaid_states(prices, measured, request.measured.situations)
-    _refuse_uncertain_lines(prices, measured, request.measured.measured)
+    disturbed = any(r.interferences for r in platform.prices.profile.regions.values())
+    if disturbed:
+        _refuse_disturbed(rows, quiet, profile_text.path)
+    _refuse_unsaid_states(measured, request.measured.situations)
+    _refuse_uncertain_lines(measured, request.measured.measured)
+    _refuse_no_check(left_out, request, len(rows))
 
     fitter = fitter_of(
         measured,
         rows,
         prices,
         profile_text.same(),
-        Asked(request.step, request.relative, bool(waits), quiet),
+        Asked(request.step, request.relative, disturbed and not all(quiet), quiet),
     )
     check = None
     if left_out:
@@ -128,7 +132,9 @@ def run(request: Request) -> FittedProfile:
         check = compare([_with(row, cost) for row, cost in zip(others, costs, strict=True)])
     everything = range(len(rows))
     final = fitter.fit(everything, request.ranges)
+    _refuse_nothing_near(final, fitter.costs(everything, final), rows, request.measured.measured)
     _refuse_sums(final, profile_text.path)
+    _refuse_few_rows(rows, request.measured.measured)
     times, copied = times_found(final, platform.prices.profile.core.events)
     text = profile_text.with_times(times)
     after, dearer = _priced_again(request, text, profile_text.path, fitter.costs(everything, final))
@@ -151,7 +157,8 @@ def times_found(
 ) -> tuple[dict[Place, tuple[Fraction, Unit]], dict[Place, Place]]:
     """Times that some row pays, and those of events that are a case of another one
     (``NO_MORE_THAN``). Such a one that no row pays has the time of the other, where that is known
-    by itself; and the other is no less than any case of it. ``events``: of the profile.
+    by itself; and the other is no less than any case of it, nor a first stall than a second one.
+    ``events``: of the profile.
 
     Returns:
         The times; and of which others those are that no row pays.
@@ -179,6 +186,11 @@ def times_found(
         mine, others = (*_EVENTS, case.value), (*_EVENTS, other.value)
         if mine in found and others in found and found[mine][1] is found[others][1]:
             found[others] = max(found[mine], found[others], key=lambda time: time[0])
+    for second in SECOND_STALLS:
+        for first in FIRST_STALLS:
+            mine, others = (*_EVENTS, second.value), (*_EVENTS, first.value)
+            if mine in found and others in found and found[mine][1] is found[others][1]:
+                found[others] = max(found[mine], found[others], key=lambda time: time[0])
     return found, copied
 
 
@@ -217,29 +229,116 @@ def _row(row: Compared, prices: LinearPrices) -> Row:
     )
 
 
-def _refuse_unsaid_states(
-    prices: LinearPrices, measured: validating.MeasuredRows, situations: Situations
-) -> None:
-    """To take lines for loaded that were there is safe in an estimate. In a fit it is the other way
-    round: the more are counted, the less each seems to take.
+def _paid(row: Row) -> set[Place]:
+    """Times that are to be found, and that a row pays."""
+    assert row.prices is not None
+    of_counts = (row.prices.prices[key].coefficients for key, count in row.counts.items() if count)
+    waits = (one.takes.coefficients for one in row.prices.recurring)
+    return {place for one in (*of_counts, *waits) for place in one}
+
+
+def _refuse_no_check(left_out: frozenset[int], request: Request, rows: int) -> None:
+    """Raises:
+    InputError: rows were to be left out, and there are too few of each service.
+    """
+    if left_out or not request.hold_out:
+        return
+    raise InputError(
+        f"no service has {request.hold_out} rows, of which one could be left out: nothing would "
+        f"check what {rows} rows are fitted to",
+        where=Location(request.measured.measured),
+        expected=f"{request.hold_out} rows and more of some service, at other values of its "
+        "parameters",
+        hint="--hold-out 2 leaves out every second one; --hold-out 0 goes without a check",
+    )
+
+
+def _refuse_few_rows(rows: Sequence[Row], path: str) -> None:
+    """Raises:
+    InputError: there are fewer rows than times that they pay, so that sums alone are told.
+    """
+    paid = {place for row in rows for place in _paid(row)}
+    if len(rows) < len(paid):
+        raise InputError(
+            f"{len(rows)} rows do not tell {len(paid)} times from one another: "
+            f"{', '.join(_named(place) for place in sorted(paid)[:_NAMED])}"
+            + (" ..." if len(paid) > _NAMED else ""),
+            where=Location(path),
+            expected="as many rows as times, or more, of services that differ in what they do",
+            hint="measure more; or give some of the times exactly",
+        )
+
+
+def _refuse_disturbed(rows: Sequence[Row], quiet: Sequence[bool], path: str) -> None:
+    """What might have come is charged to a row, whether it did or not: what is left for other times
+    would be too little.
 
     Raises:
-        InputError: what a line takes is to be found, and of some rows it is not said what its cache
-            held, or it is said of data that may lie in other lines.
+        InputError: times are paid by no row that was measured without refresh and other masters.
+    """
+    told = {place for row, one in zip(rows, quiet, strict=True) if one for place in _paid(row)}
+    paid = {place for row in rows for place in _paid(row) if place[-1] != _TAKES}
+    mistakes = [
+        InputError(
+            f"{_named(place)} is to be found, and no row that pays it was measured without refresh "
+            "and other masters: what these might take, and did not, would be taken off it",
+            where=store.locate(path, *place),
+            expected="--undisturbed LABEL, of rows that were measured so",
+            hint="measure once more without them; or give the time exactly",
+        )
+        for place in sorted(paid - told)
+    ]
+    if mistakes:
+        raise several(mistakes)
+
+
+def _refuse_nothing_near(
+    found: Fit, costs: Sequence[Fraction], rows: Sequence[Row], path: str
+) -> None:
+    """Raises:
+    InputError: all times are at the lower ends of their ranges, and no measurement holds them
+        there.
+    """
+    paid = [time for time in found.times if time.counted]
+    if found.tight or not paid or any(time.value > time.given.low for time in paid):
+        return
+    over = min(
+        (cost / row.measured for cost, row in zip(costs, rows, strict=True) if row.measured),
+        default=None,
+    )
+    if over is None:
+        return
+    raise InputError(
+        "no measurement holds any time up: all are at the lower ends of their ranges, and with "
+        f"these the nearest row is over by {float(over - 1):.1%}",
+        where=Location(path, 1),
+        expected="measurements that some of the ranges allow to be met",
+        hint="is the unit in the heading right? Or begin the ranges lower",
+    )
+
+
+def _refuse_unsaid_states(measured: validating.MeasuredRows, situations: Situations) -> None:
+    """To take lines for loaded that were there is safe in an estimate. In a fit it is the other way
+    round: the more are counted, the less is left for all that is to be found.
+
+    Raises:
+        InputError: of some rows it is not said what a cache held, or it is said of data that may
+            lie in other lines.
     """
     labels = dict.fromkeys(row.label for row in measured.rows)
+    core = measured.platform.prices.profile.core
     mistakes = []
-    for option, said, of_lines in (
-        (INSTRUCTION_CACHE, situations.instruction_cache, _OF_INSTRUCTIONS),
-        (DATA_CACHE, situations.data_cache, _OF_DATA),
+    for option, said, cache in (
+        (INSTRUCTION_CACHE, situations.instruction_cache, core.instruction_cache),
+        (DATA_CACHE, situations.data_cache, core.data_cache),
     ):
-        if not any(place[-1] in of_lines for place in prices.free):
+        if cache is None:
             continue
         unsaid = [label for label in labels if label not in said]
         if unsaid:
             mistakes.append(
                 InputError(
-                    "what lines take is to be found, and it is not said what the cache held when "
+                    "times are to be found, and it is not said what the cache held when "
                     + (
                         f"calls labelled {', '.join(unsaid)} began"
                         if any(unsaid)
@@ -247,12 +346,12 @@ def _refuse_unsaid_states(
                     ),
                     where=Location(option),
                     expected=f"{option} {unsaid[0]}=STATE, and so for each label",
-                    hint="or one value in the place of the range",
+                    hint="of calls that find none of their lines, `cold`",
                 )
             )
     promised = Assumption.DATA_ALIGNMENT in measured.platform.section_map.assumptions
     known = any(state is not CacheState.ALWAYS_MISS for state in situations.data_cache.values())
-    if known and not promised and any(place[-1] in _OF_DATA for place in prices.free):
+    if known and not promised:
         mistakes.append(
             InputError(
                 "data may lie in lines otherwise than where they were characterized, so each load "
@@ -266,17 +365,13 @@ def _refuse_unsaid_states(
         raise several(mistakes)
 
 
-def _refuse_uncertain_lines(
-    prices: LinearPrices, measured: validating.MeasuredRows, path: str
-) -> None:
+def _refuse_uncertain_lines(measured: validating.MeasuredRows, path: str) -> None:
     """As above: where more lines count than those that were loaded.
 
     Raises:
-        InputError: what a line takes is to be found, and code lies otherwise than where it was
-            characterized, or which lines are loaded was not observed at the values of some rows.
+        InputError: code lies otherwise than where it was characterized, or which lines are loaded
+            was not observed at the values of some rows.
     """
-    if not any(place[-1] in (*_OF_INSTRUCTIONS, *_OF_DATA) for place in prices.free):
-        return
     for platform in measured.platforms:
         for cache in platform.prices.caches.of_core:
             if isinstance(cache, DataLinePrices):
@@ -284,7 +379,7 @@ def _refuse_uncertain_lines(
             moved = [section for section in sorted(cache.price) if not cache.in_place(section)]
             if moved:
                 raise InputError(
-                    f"what lines take is to be found, and it is not said that {', '.join(moved)} "
+                    f"times are to be found, and it is not said that {', '.join(moved)} "
                     "lies in the same lines as where it was characterized",
                     where=Location(measured.platform.map_file or measured.platform.profile_file),
                     expected="under `addresses`: where each section of code that is cached begins",

@@ -200,6 +200,8 @@ def _notes(
             f"of the rows that were left out {len(check.unsafe)} came out too low: what was fitted "
             "holds for what was measured, and not for everything else"
         )
+    if check is None:
+        yield "no row was left out of a first fit: nothing checks these times on other rows"
     if fit.judged:
         yield (
             "what is paid here is no sum of times: each row was priced as estimates are and is not "
