@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from wcetchar.engine.data_lines import data_line_prices
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.lines import Caches, LinePrices
+from wcetchar.engine.places import misplaced
 from wcetchar.engine.pricer import Pricer, listed
 from wcetchar.engine.prices import Price, PriceVector
 from wcetchar.engine.refills import refill_prices
@@ -144,6 +145,7 @@ def vector_of(
         problems.append(pricer.unmapped_error())
     problems.extend(_misspelt(characterization, section_map))
     problems.extend(_placed_joint(characterization, section_map))
+    problems.extend(misplaced(characterization, profile, section_map))
     lines: list[LinePrices | None] = []
     try:
         lines = lines_of(pricer)
@@ -220,7 +222,8 @@ def _notes(
     if any(isinstance(k, CoreEvent) and k.kind is EventKind.WAIT for k in users):
         notes.append(TIME_ASLEEP)
     known = {section.name for section in characterization.sections} | {k.section for k in users}
-    strangers = [name for name in section_map.sections if name not in known]
+    named = dict.fromkeys([*section_map.sections, *section_map.addresses])
+    strangers = [name for name in named if name not in known]
     if strangers:
         notes.append(
             f"section map {section_map.name} places {listed(strangers)}, which this "

@@ -74,6 +74,7 @@ from wcetchar.engine.counts import Counted, calls_inside, count, supervisor_call
 from wcetchar.engine.errors import PricingError, not_a_time
 from wcetchar.engine.fetched_ahead import check_fetched_ahead
 from wcetchar.engine.placement import Placement, operations
+from wcetchar.engine.places import fetched_ranges
 from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import (
     ZERO_SPAN,
@@ -798,7 +799,7 @@ def refill_prices(
     check_fetched_ahead(characterization, profile)
     address = {s: a for s, a in section_map.addresses.items() if s in price}
     if section_map.instruction_cache is not CacheState.ALWAYS_MISS:
-        used = {r.section for s in chosen for r in _ranges(s)}
+        used = {r.section for s in chosen for r in fetched_ranges(s)}
         missing = sorted(section for section in used if section in price and section not in address)
         if missing:
             raise PricingError(
@@ -863,10 +864,3 @@ def _hides(profile: HardwareProfile) -> Hides:
         None if saves is None else span(saves, "instruction cache", "in vain saves"),
         core.refills_hide_accesses,
     )
-
-
-def _ranges(service: ServiceCharacterization) -> Iterator[CodeRange]:
-    for footprint in service.lines.footprints if service.lines else ():
-        yield from footprint.ranges
-    for stretch in service.stretches:
-        yield from stretch.code.ranges if stretch.code else ()
