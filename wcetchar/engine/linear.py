@@ -353,7 +353,7 @@ class _Linear:
     def _full(
         self, region: Region, operation: Operation, width: int, *, first: bool
     ) -> LinearPrice:
-        width = max(width, self._profile.core.least_width.get(operation, 0))
+        width = max(width, self._profile.core.moves_at_least(operation))
         beats = max(1, -(-width // region.bus_width))
         where = ("regions", region.name, operation.value)
         if self._profile.core.caches(region, operation):

@@ -45,7 +45,6 @@ from wcetchar.model.access import (
     CoreEvent,
     Key,
     Operation,
-    Pattern,
     Succession,
 )
 from wcetchar.model.characterization import STALL_EDITION, Characterization
@@ -117,12 +116,6 @@ def path_prices(
         if refills is not None:
             price = _entry(key, refills)
             prices[key] = Price(price.region, vector.rate.applied(key, price.time))
-    if not seen.successions:
-        later = alone.left_of_turnaround()
-        for key, price in prices.items():
-            if _is_access(key) and key.pattern is not Pattern.NEXT:
-                time = price.time.up_to(price.time.high + later)
-                prices[key] = Price(price.region, time)
     of_paths = OfPaths(
         successions=seen.successions,
         stalls=seen.stalls,

@@ -89,13 +89,34 @@ _SAYS_WHAT_WAITS: Final = {
 """Stalls whose prices say what a hidden part of an access makes others wait."""
 
 
+_AGAIN: Final = {
+    EventKind.LOAD_USE_STALL: EventKind.SECOND_LOAD_USE_STALL,
+    EventKind.ACCESS_LOAD_USE_STALL: EventKind.SECOND_LOAD_USE_STALL,
+    EventKind.MULTIPLY_USE_STALL: EventKind.SECOND_MULTIPLY_USE_STALL,
+}
+"""Stalls of the next instruction, and the same of the second."""
+
+_LAST: Final = {
+    EventKind.SECOND_LOAD_USE_STALL: EventKind.LOAD,
+    EventKind.SECOND_LOAD_USE_STALL_ACCESS: EventKind.LOAD,
+    EventKind.SECOND_USE_STALL_TRANSFER: EventKind.LOAD,
+    EventKind.SECOND_MULTIPLY_USE_STALL: EventKind.MULTIPLY,
+    EventKind.DIVIDE_USE_STALL: EventKind.DIVIDE,
+    EventKind.SHIFT_USE_STALL: EventKind.SHIFT_BY_REGISTER,
+    EventKind.SYSTEM_USE_STALL: EventKind.SYSTEM_REGISTER,
+    EventKind.ADDRESS_USE_STALL: EventKind.ALU,
+}
+"""Stalls behind which none is counted that is further from the same instruction, and whose time can
+hold what that waits."""
+
+
 def of_core(profile: HardwareProfile) -> Iterator[Finding]:
     """Events, what is thrown away with them, and what hides behind them."""
     known = tuple(of_known_core(profile.core))
     yield from known
     places = {one.place for one in known}
     # What a manual says of this very core need not be said again.
-    general = (*_events(profile), *_refill(profile))
+    general = (*_events(profile), *_refill(profile), *_far_stalls(profile))
     yield from (one for one in general if one.place not in places)
     yield from _discarded(profile)
     yield from _overlaps(profile)
@@ -190,6 +211,30 @@ def _refill(profile: HardwareProfile) -> Iterator[Finding]:
             f"{spelled(taken)} are less than what is hidden of each fetch ({spelled(behind)})",
             "no instruction executes while the target of a transfer of control is fetched, so that "
             "nothing of that fetch is hidden: it costs a cycle at least",
+        )
+
+
+def _far_stalls(profile: HardwareProfile) -> Iterator[Finding]:
+    """What an instruction waits for its operand, the one behind it waits a cycle less, if it needs
+    the same."""
+    core = profile.core
+    cycle = periods(core.clock).nominal
+    for kind, quantity in core.events.items():
+        if nanoseconds(quantity.low, quantity.unit, cycle) <= cycle:
+            continue
+        again, whole = _AGAIN.get(kind), _LAST.get(kind)
+        if again is not None and not core.prices(again):
+            says = f"price `{again.value}`, as 0 cycles if that waits for nothing"
+        elif whole is not None:
+            says = f"leave one cycle here, and put the others into the time of `{whole.value}`"
+        else:
+            continue
+        yield Finding(
+            ("core", "events", kind.value),
+            Severity.TOO_LOW,
+            f"{kind.value} takes longer than a cycle, and nothing says what an instruction "
+            "further behind waits",
+            f"what needs the same a cycle later waits a cycle less: {says}",
         )
 
 

@@ -22,6 +22,7 @@ from wcetchar.engine.plausible_times import (
     uncached,
     wide,
 )
+from wcetchar.engine.regions import in_whole_cycles
 from wcetchar.engine.time import periods
 from wcetchar.model.access import Operation
 from wcetchar.model.fitting import Place
@@ -39,6 +40,8 @@ _MOST_CYCLES: Final = 100
 _LONGEST: Final = {RegionKind.MEMORY: 2_000, RegionKind.PERIPHERAL: 5_000}
 """Nanoseconds of an access, where that is more than ``_MOST_CYCLES``."""
 _FASTEST_FLASH: Final = 8
+_WORD: Final = 32
+"""Bits of a fetch, and of what a burst is made of."""
 
 
 def clock_of(clock: Quantity, place: Place) -> Iterator[Finding]:
@@ -112,6 +115,8 @@ def of_region(profile: HardwareProfile, region: Region) -> Iterator[Finding]:
         hits = profile.core.caches(region, operation)
         period = periods(profile.core.clock).nominal if hits else of_bus
         yield from _access(time, (*where, operation.value), period)
+        if not is_a_table(profile):
+            yield from _cycles(profile, region, time, (*where, operation.value), operation)
     if region.kind is RegionKind.PERIPHERAL and Operation.FETCH in region.times:
         yield Finding(
             (*where, Operation.FETCH.value),
@@ -180,6 +185,39 @@ def _access(time: AccessTime, place: Place, period: Fraction) -> Iterator[Findin
             "a further access of a burst takes longer than the first",
             "are the two exchanged?",
         )
+
+
+def _cycles(
+    profile: HardwareProfile, region: Region, time: AccessTime, place: Place, operation: Operation
+) -> Iterator[Finding]:
+    """What a memory takes is not what the core waits for it. Fetches, and what follows in a burst,
+    are whole words: of their beats a part of a cycle each may come to whole ones."""
+    beats = max(1, -(-_WORD // region.bus_width))
+    for quantity, which in both(time):
+        if which == "next":
+            waited = _sum([quantity] * beats)
+        elif operation is Operation.FETCH:
+            waited = _sum([time.first, *[time.next] * (beats - 1)])
+        else:
+            waited = quantity
+        cycles = in_whole_cycles(profile, region, waited)
+        if cycles is None or cycles < 2:  # less than a cycle is asked about above
+            continue
+        yield Finding(
+            (*place, which),
+            Severity.TOO_LOW,
+            f"{float(waited.high):g} ns are no whole number of cycles of the bus",
+            f"a core that is stopped for whole ones waits for {cycles}, "
+            f"{spelled(cycles * bus_cycle(profile, region))}. A bus with a clock of its own has a "
+            "`clock`",
+        )
+
+
+def _sum(times: list[Quantity]) -> Quantity:
+    """Of beats; the first of them where not all are in ns."""
+    if any(one.unit is not Unit.NANOSECONDS for one in times):
+        return times[0]
+    return Quantity.exactly(sum((one.high for one in times), start=Fraction(0)), Unit.NANOSECONDS)
 
 
 def of_default_map(profile: HardwareProfile) -> Iterator[Finding]:

@@ -24,7 +24,9 @@ service begins waits for nobody else.
 A region that refreshes itself or is taken by another master makes an access wait. Where such an
 interference comes at least T_i apart, all prices hold a share of it (``interference``). Without T_i
 or without successions, each access to the region waits once: its price has t_i added. So does each
-write that is under way when a window begins, and what waits for it is charged that as well.
+write that is under way when a window begins, and what waits for it is charged that as well. Nor is
+it known without successions how far behind another one an access is: each may find what is left of
+a ``consecutive access`` of more than a cycle.
 
 Inputs are intervals; a price is the interval of everything that they allow, so its upper end is
 safe. Cycles of the core's clock are subtracted as cycles before they become time: an access and
@@ -72,6 +74,8 @@ from wcetchar.engine.waits import (
 )
 from wcetchar.errors import did_you_mean
 from wcetchar.model.access import (
+    FIRST_STALLS,
+    SECOND_STALLS,
     UNKNOWN_SECTION,
     WIDTHS,
     AccessClass,
@@ -86,7 +90,7 @@ from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Quantity, Region, Unit
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, SectionMap
-from wcetchar.model.symbolic import is_nothing, least, most
+from wcetchar.model.symbolic import in_order, is_nothing, least, most
 
 CORE = "core"
 """What stands in the place of a region for core events."""
@@ -119,6 +123,7 @@ class Pricer:
                     file="profile",
                     keys=("core", "discarded_fetches"),
                 )
+        self._refuse_second_stalls()
         for region in profile.regions.values():
             for one in region.interferences:
                 if one.every is not None and one.every.low <= 0:
@@ -126,6 +131,23 @@ class Pricer:
         self._rate, self._each = rate_of(profile, self.successions, self._region_span)
         self.data_cache = DataCachePrices(profile, section_map, characterization, self.line_waits)
         self._keys = tuple(keys)
+
+    def _refuse_second_stalls(self) -> None:
+        core = self.profile.core
+        for second, of in SECOND_STALLS.items():
+            for first in FIRST_STALLS:
+                priced = core.prices(first) or first is of
+                longest = core.cycles(core.priced_as(first))
+                if second in core.events and priced and not in_order(core.cycles(second), longest):
+                    raise PricingError(
+                        f"profile {self.profile.name}: {second.value} takes longer than "
+                        f"{first.value}, which alone is counted where an instruction has both",
+                        expected=f"a time of no more than that of {first.value}",
+                        hint=f"raise {first.value}: what waits for the instruction before the last "
+                        "waits no longer than for the last",
+                        file="profile",
+                        keys=("core", "events", second.value),
+                    )
 
     def _region_span(self, region: Region, quantity: Quantity) -> Span:
         return region_span(self.profile, region, quantity)
@@ -251,8 +273,36 @@ class Pricer:
                 "beginning: prices hold their share"
             )
         elif any(region.interferences for region in regions):
-            yield "each access waits for refresh and for other masters of its region"
+            yield (
+                "each access waits for refresh and for other masters of its region, once, however "
+                "many beats it takes"
+            )
+        in_ns = {
+            region.name
+            for region in regions
+            if region.clock is None
+            for time in region.times.values()
+            if Unit.NANOSECONDS in (time.first.unit, time.next.unit)
+        }
+        if in_ns:
+            yield (
+                f"times of {listed(in_ns)} in ns are taken as they are: a core that is stopped for "
+                "whole cycles may wait for a part of one more"
+            )
+        apart = [region.name for region in regions if region.clock is not None]
+        if apart:
+            yield (
+                f"{listed(apart)}: a clock of its own; what a request waits for it is in `first`"
+            )
         yield from self.data_cache.notes()
+        past = {
+            region.name
+            for name in dict.fromkeys(key.section for key in self._keys)
+            for region in self.placement.reached(name, Operation.FETCH)
+            if region.line_refill is None and name != UNKNOWN_SECTION
+        }
+        if core.instruction_cache is not None and past:
+            yield f"instructions from {listed(past)} go past the instruction cache"
 
     def unknown_regions(self) -> list[PricingError]:
         """Regions that the profile does not have, and sections are placed in, used or not; each at
@@ -304,9 +354,11 @@ class Pricer:
         if self._waits_later(access):
             waits = [in_nanoseconds(self._each[region.name], self.clock) for region in regions]
             return Price(_places(regions), _dearest(waits))
+        turned = self._turned(access)
         choices = [
             less(full, hidden, self.clock)
             + in_nanoseconds(self._beside(access, region), self.clock)
+            + turned
             + (self.data_cache.of_read(region) if operation is Operation.READ else Interval())
             for region in regions
             for operation in operations(region, access.operation)
@@ -314,6 +366,14 @@ class Pricer:
             for hidden in self._overlaps(operation)
         ]
         return Price(_places(regions), _dearest(choices))
+
+    def _turned(self, access: AccessClass) -> Interval:
+        """How far behind another access it is asked for is not known without successions: it may
+        find what is left of a turnaround."""
+        again = access.pattern in (Pattern.NEXT, Pattern.REALIGNED)
+        if self.successions or again or access.operation is Operation.FETCH:
+            return Interval()
+        return Interval().up_to(self.left_of_turnaround())
 
     def _waits_later(self, access: AccessClass) -> bool:
         """The next access waits for it, not the core."""
@@ -481,7 +541,7 @@ class Pricer:
             return [self._region_span(hit, time.next if again else time.first)]
         first = self._region_span(region, time.first)
         following = self._region_span(region, time.next)
-        least = self.profile.core.least_width.get(operation, 0)
+        least = self.profile.core.moves_at_least(operation)
         found = []
         for one in [width] if width else [w for w in WIDTHS if w]:
             beats = max(1, -(-max(one, least) // region.bus_width))

@@ -32,7 +32,7 @@ takes effect late can find the fetch unit held because an access that was fetche
 the write; that shows only where the write hides nothing else, and not on a core that makes no
 access before it is known to be needed (``accesses in vain``).
 
-The edge is known where the one before is on a bus of the same divider: it ends with a cycle of that
+The edge is known where the one before is in the same region: it ends with a cycle of that
 bus, and ``between`` later, or a turnaround later if the write is what is waited for, the next is
 asked for. That takes fetches that never wait, exact prices in cycles and N <= 1; else the longest
 wait is taken, divider - 1 cycles. A core that reaches an edge later than priced cannot be: prices
@@ -433,8 +433,8 @@ def _offset(succession: Succession, bus: Bus, region: Region, between: Span) -> 
     if not bus.edges_known or succession.more or not succession.between:
         return None
     regions = bus.reached(before)
-    if any(one.clock_divider != region.clock_divider for one in regions):
-        return None
+    if any(one.name != region.name for one in regions):
+        return None  # of two buses it is not said that their edges come together
     if before.operation is Operation.ACCESS and bus.posted:
         return None
     waits = _whole(bus.turnaround)

@@ -327,6 +327,29 @@ NO_MORE_THAN: Final = {
     EventKind.SYSTEM_WAIT_TRANSFER: EventKind.SYSTEM_WAIT,
 }
 """Kinds that are a case of another one: where a profile does not price them, they cost as much."""
+PRICED_LIKE: Final = {
+    EventKind.ACCESS_LOAD_USE_STALL: (EventKind.LOAD_USE_STALL,),
+    EventKind.SYSTEM_LOAD_USE_STALL: (EventKind.LOAD_USE_STALL,),
+    EventKind.SECOND_LOAD_USE_STALL_ACCESS: (EventKind.SECOND_LOAD_USE_STALL,),
+    EventKind.SECOND_USE_STALL_TRANSFER: (
+        EventKind.SECOND_LOAD_USE_STALL,
+        EventKind.SECOND_MULTIPLY_USE_STALL,
+    ),
+}
+"""Stalls that are counted in the place of others: where a profile does not price them, they cost as
+much as the dearest of these that it does. They may be longer, or shorter."""
+SECOND_STALLS: Final = {
+    EventKind.SECOND_LOAD_USE_STALL: EventKind.LOAD_USE_STALL,
+    EventKind.SECOND_LOAD_USE_STALL_ACCESS: EventKind.LOAD_USE_STALL,
+    EventKind.SECOND_MULTIPLY_USE_STALL: EventKind.MULTIPLY_USE_STALL,
+}
+FIRST_STALLS: Final = (
+    EventKind.LOAD_USE_STALL,
+    EventKind.ACCESS_LOAD_USE_STALL,
+    EventKind.MULTIPLY_USE_STALL,
+)
+"""None of the second ones may be priced above its own first one, nor above another that is priced:
+where an instruction would have both, the first is counted alone (``counting/stalls.py``)."""
 LINE_ENTRIES: Final = {
     16: (EventKind.LINE_ENTRY_16, EventKind.LINE_ENTRY_16_REALIGNED),
     32: (EventKind.LINE_ENTRY_32, EventKind.LINE_ENTRY_32_REALIGNED),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from wcetchar.model.access import NO_MORE_THAN, EventKind, Operation
+from wcetchar.model.access import NO_MORE_THAN, PRICED_LIKE, EventKind, Operation
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.symbolic import in_order
@@ -198,12 +198,32 @@ class Core:
         return kind in self.events or kind in self.discarded_fetches
 
     def priced_as(self, kind: EventKind) -> EventKind:
-        """The kind whose price an event has: one that takes less than another has that of the other
-        where it has none of its own."""
+        """The kind whose price an event has: one that takes less than another, or is counted in its
+        place, has that of the other where it has none of its own."""
         kind = kind.priced_as
         while kind in NO_MORE_THAN and not self._names(kind):
             kind = NO_MORE_THAN[kind]
-        return kind
+        named = [one for one in PRICED_LIKE.get(kind, ()) if self._names(one)]
+        if not named or self._names(kind):
+            return kind
+        dearest = named[0]
+        for other in named[1:]:
+            if not in_order(self.cycles(other), self.cycles(dearest)):
+                dearest = other
+        return dearest
+
+    def cycles(self, kind: EventKind) -> Fraction:
+        """What an event takes at most by the price of its own, in cycles; 0 where it has none."""
+        time = self.events.get(kind)
+        if time is None or time.unit is Unit.CYCLES:
+            return Fraction(0) if time is None else time.high
+        return time.high * self.clock.high / 10**9
+
+    def moves_at_least(self, operation: Operation) -> int:
+        """Bits of an access; one of unknown direction, that is not named, may be either."""
+        if operation is Operation.ACCESS and operation not in self.least_width:
+            return max(map(self.moves_at_least, (Operation.READ, Operation.WRITE)))
+        return self.least_width.get(operation, 0)
 
     def caches(self, region: Region, operation: Operation) -> bool:
         """What is in the region may be in a cache. The region's time of this operation is that of a

@@ -477,6 +477,16 @@ def _check_regions(source: Source) -> None:
 def _check_caches(source: Source) -> None:
     _check_cache(source, "instruction cache", "line refill", "code", "fetch")
     _check_cache(source, "data cache", "load miss penalty", "data", "load")
+    for name, region in mapping_at(source.data, "regions").items():
+        if isinstance(region, dict) and {"access", "load miss penalty"} <= region.keys():
+            source.report(
+                ("regions", name, "access"),
+                "an access of unknown direction may be a load that misses, and its time does not "
+                "say so",
+                expected="`read` and `write` alone where data are cached",
+                hint="leave it out: the dearer of the two is taken",
+                key=True,
+            )
 
 
 def _check_cache(source: Source, name: str, price: str, holds: str, access: str) -> None:

@@ -56,6 +56,7 @@ core:
     pipeline refill: 1 cycle
     exception entry: 3..99 cycles
     load-use stall: 2 cycles
+    second load-use stall: 1 cycle
     consecutive access: 1 cycle
   overlap: {fetch: 1 cycle, read: 1 cycle, write: 1 cycle}
   write buffer: 1
@@ -110,6 +111,14 @@ def test_a_sound_profile_has_no_finding(tmp_path: Path) -> None:
         "accesses": 0,
         "findings": [],
     }
+
+
+def test_times_in_ns_that_are_whole_cycles_are_none(tmp_path: Path) -> None:
+    """20 ns are one. A hundredth more is how people write a cycle of 13.889 ns."""
+    for time in ("60 ns", "20.1 ns", "80.2 ns"):
+        assert _check(tmp_path, SOUND.replace("read: 4 cycles", f"read: {time}"))["findings"] == []
+    own = SOUND.replace("width: 32, fetch", "width: 32, clock: 48 MHz, fetch")
+    assert _check(tmp_path, own.replace("read: 4 cycles", "read: 70 ns"))["findings"] == []
 
 
 def test_a_sound_one_with_caches_and_waits_has_none(tmp_path: Path) -> None:
@@ -191,6 +200,21 @@ def test_a_sound_one_with_caches_and_waits_has_none(tmp_path: Path) -> None:
         ("read: 4 cycles}", "read: 400 cycles}", "400 cycles}", "dear", "takes 8 us, 400 cycles"),
         ("next: 1 cycle}", "next: 3 us}", "3 us}", "dear", "takes 3 us, 150 cycles of its bus"),
         ("read: 4 cycles}", "read: 7 ns}", "7 ns}", "too low", "flash that answers in 7 ns"),
+        ("read: 4 cycles}", "read: 70 ns}", "70 ns}", "too low", "70 ns are no whole number of"),
+        (
+            "    alu: 1 cycle\n",
+            "    alu: 1 cycle\n    divide-use stall: 3 cycles\n",
+            "3 cycles\n",
+            "too low",
+            "divide-use stall takes longer than a cycle",
+        ),
+        (
+            "    alu: 1 cycle\n",
+            "    alu: 1 cycle\n    load-use stall: 3 cycles\n",
+            "3 cycles\n",
+            "too low",
+            "load-use stall takes longer than a cycle",
+        ),
         ("read: 3 cycles, ", "read: 3 ms, ", "3 ms", "dear", "takes 3 ms, 150,000 cycles of its"),
         (
             "clock: 50 MHz",

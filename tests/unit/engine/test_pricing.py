@@ -431,7 +431,7 @@ def test_only_the_chosen_services_have_to_be_priced() -> None:
 
 
 def test_a_map_that_places_what_is_not_there_is_told() -> None:
-    board = profile(region("m", {READ: at(ns(1))}))
+    board = profile(region("m", {READ: at(cycles(1))}))
     vector = price_vector(
         kernel(AccessClass("s", READ, 8), sections=("unused",)),
         board,

@@ -9,7 +9,17 @@ import pytest
 from test_pricing import FETCH, at, cycles, exactly, kernel, ns, profile, region
 
 from wcetchar.engine import PricingError, price_vector
-from wcetchar.model.access import NO_MORE_THAN, STALLS, CoreEvent, EventKind, Key
+from wcetchar.errors import InputErrors
+from wcetchar.model.access import (
+    FIRST_STALLS,
+    NO_MORE_THAN,
+    PRICED_LIKE,
+    SECOND_STALLS,
+    STALLS,
+    CoreEvent,
+    EventKind,
+    Key,
+)
 from wcetchar.model.characterization import STALL_EDITION
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, SectionMap
@@ -48,10 +58,44 @@ def test_what_stalls_are() -> None:
 
 @pytest.mark.parametrize("kind", COUNTED)
 def test_a_stall_costs_what_the_profile_says_or_nothing(kind: EventKind) -> None:
-    assert price(kind, {kind.priced_as: 3}) == exactly(30)
-    others = {other: 3 for other in STALLS if other is not kind.priced_as}
-    assert price(kind, others) == exactly(30 if kind.priced_as in NO_MORE_THAN else 0)
+    first = {SECOND_STALLS[kind]: 3} if kind in SECOND_STALLS else {}
+    assert price(kind, {**first, kind.priced_as: 3}) == exactly(30)
+    others = {
+        other: 3
+        for other in STALLS
+        if other is not kind.priced_as and (other not in SECOND_STALLS or kind not in FIRST_STALLS)
+    }
+    of_another = kind.priced_as in {*NO_MORE_THAN, *PRICED_LIKE}
+    assert price(kind, others) == exactly(30 if of_another else 0)
     assert price(kind, {}) == exactly(0)
+
+
+def test_a_stall_in_the_place_of_others_costs_as_much_as_the_dearest_of_these() -> None:
+    """Of a profile that says what a load makes others wait, and not which."""
+    load, second = EventKind.LOAD_USE_STALL, EventKind.SECOND_LOAD_USE_STALL
+    multiply = EventKind.SECOND_MULTIPLY_USE_STALL
+    first = {load: 3, EventKind.MULTIPLY_USE_STALL: 3}
+    for kind in (EventKind.ACCESS_LOAD_USE_STALL, EventKind.SYSTEM_LOAD_USE_STALL):
+        assert price(kind, {load: 3}) == exactly(30)
+        assert price(kind, {load: 3, kind: 0}) == exactly(0)
+    assert price(EventKind.SECOND_LOAD_USE_STALL_ACCESS, {**first, second: 2}) == exactly(20)
+    across = EventKind.SECOND_USE_STALL_TRANSFER
+    assert price(across, {**first, second: 1, multiply: 2}) == exactly(20)
+    assert price(across, {**first, second: 2, multiply: 1}) == exactly(20)
+    assert price(across, {**first, multiply: 1}) == exactly(10)
+    assert price(across, {**first, second: 2, across: 0}) == exactly(0)
+    assert price(across, first) == exactly(0)  # `profile check` asks about that
+
+
+@pytest.mark.parametrize("second", SECOND_STALLS)
+@pytest.mark.parametrize("first", FIRST_STALLS)
+def test_no_second_stall_is_longer_than_a_first(second: EventKind, first: EventKind) -> None:
+    """Where an instruction has both, the first alone is counted."""
+    events = {**dict.fromkeys(FIRST_STALLS, 2), second: 2}
+    assert price(second, events) == exactly(20)
+    with pytest.raises((PricingError, InputErrors)) as caught:
+        price(second, {**events, first: 1})
+    assert f"{second.value} takes longer than {first.value}" in str(caught.value)
 
 
 def test_a_case_of_another_stall_costs_what_that_one_does_unless_it_has_a_price() -> None:

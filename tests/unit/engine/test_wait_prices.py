@@ -250,6 +250,32 @@ def test_the_edge_of_a_divided_clock(divider: int) -> None:
         assert high(unknown, two) >= divider - 1
 
 
+def test_the_edge_behind_another_bus_is_not_known() -> None:
+    """Two divided clocks need not have their edges at once, though both are of a third."""
+    on = board(ram(3, divider=3), replace(ram(3, divider=3), name="flash"))
+    there = AccessClass("f", READ, 32)
+    for work in range(1, 9):
+        assert high(behind(LOADED, LOADED, (ALU, work)), on) == -work % 3
+        assert high(behind(there, LOADED, (ALU, work)), on) == 2
+
+
+def test_what_is_left_of_a_turnaround_is_charged_where_nobody_knows_what_went_before() -> None:
+    """Of four cycles the very next instruction waits for all, which is counted; one that is a cycle
+    later for three. Further accesses of one instruction find nothing of it."""
+    events = board(ram(3)).core.events
+    longer = {**events, EventKind.CONSECUTIVE_ACCESS: cycles(4)}
+    for turnaround, left in ((events, 0), (longer, 3)):
+        one = board(ram(3), buffer=0)
+        on = replace(one, core=replace(one.core, events=turnaround))
+        assert high(LOADED, on, counted=False) == 2 + left
+        assert high(STORED, on, counted=False) == 2 + left
+        burst = AccessClass("s", READ, 32, Pattern.NEXT)
+        assert high(burst, on, counted=False) == 0
+        assert high(LOADED, on) == 2
+        for work in range(1, 6):
+            assert high(behind(LOADED, LOADED, (ALU, work)), on) == max(0, left + 1 - work)
+
+
 def test_a_time_in_ns_is_what_it_says_on_a_divided_clock_too() -> None:
     slow = ram(3, divider=4)
     times = {READ: at(ns(7), cycles(1)), WRITE: at(ns(7))}
@@ -348,6 +374,11 @@ def test_the_least_width_of_an_access() -> None:
     assert high(byte, board(ram(3, width=16), buffer=0)) == 2
     assert high(byte, board(ram(3, width=16), buffer=0, least=32)) == 3
     assert high(AccessClass("s", WRITE, 8), board(ram(3, width=16), buffer=0, least=32)) == 2
+    # What may be a read is as wide as one.
+    either = replace(ram(3, width=16), times={Operation.ACCESS: at(cycles(3), cycles(1))})
+    unknown = AccessClass("s", Operation.ACCESS, 8)
+    assert high(unknown, board(either, buffer=0)) == 2
+    assert high(unknown, board(either, buffer=0, least=32)) == 3
 
 
 def test_refresh_has_its_share_of_every_price_and_comes_once_at_a_beginning() -> None:

@@ -52,6 +52,7 @@ def test_a_data_cache_in_words() -> None:
     [
         *NO_GEOMETRY,
         ("ways: 1", "ways: 1, hides stalls: true", "`hides stalls` is not known"),
+        ("read: 1 cycle", "read: 1 cycle, access: 1 cycle", "may be a load that misses"),
         (", load miss penalty: 9..11 cycles", "", "no region says what a miss takes"),
         ("  data cache: {line: 32, size: 4 KiB, ways: 1}\n", "", "the core has no data cache"),
         ("clock: 100 MHz", "clock: 100 MHz\n  events: {line load 32 x1: 1 cycle}", "no price of"),

@@ -376,13 +376,21 @@ def test_external_sram_is_never_below_the_published_board() -> None:
         external.times[op] for op in (Operation.FETCH, Operation.READ, Operation.WRITE)
     )
     cycle = Fraction(1000, 72)
-    # First in a burst, and next: both take two beats for 32 bits.
-    assert fetch.first.high + fetch.next.high >= 160 + cycle
-    assert 2 * fetch.next.high >= 160 + cycle
-    assert read.first.high + read.next.high == 2 * read.next.high == 160
-    assert write.first.high == 120
+    assert read.first.high >= 80
+    assert write.first.high >= 120
+    # Whole cycles of the core, rounded up in the last digit. First in a burst, and next: both take
+    # two beats for 32 bits.
+    for time, cycles in (
+        (fetch.first.high + fetch.next.high, 13),
+        (2 * fetch.next.high, 13),
+        (read.first.high, 6),
+        (read.first.high + read.next.high, 12),
+        (2 * read.next.high, 12),
+        (write.first.high, 9),
+        (2 * write.next.high, 15),
+    ):
+        assert 0 <= time - cycles * cycle < Fraction(2, 1000)
     assert write.first.high + write.next.high >= 200
-    assert 2 * write.next.high >= 200
 
 
 def test_rv32_prices_whatever_has_an_end() -> None:
