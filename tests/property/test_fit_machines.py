@@ -78,6 +78,7 @@ def _fit(
     return _invoke(
         *("profile", "fit", str(folder / "m.csv"), "--characterization", str(folder / "c.json")),
         *("--profile", str(folder / "p.yaml"), "--map", str(folder / "map.yaml"), "--step", "1"),
+        *("--hold-out", "0"),
         *("--json", "-o", str(folder / "fitted.yaml"), *options),
     )
 

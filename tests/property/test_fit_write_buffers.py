@@ -95,7 +95,7 @@ class Files:
         return [*files, "--json"]
 
     def fit(self, *options: str) -> Result:
-        command = ["profile", "fit", str(self.folder / "m.csv"), "--step", "1"]
+        command = ["profile", "fit", str(self.folder / "m.csv"), "--step", "1", "--hold-out", "0"]
         command += ["--characterization", str(self.folder / "c.json"), *self._given("p.yaml")]
         return CliRunner().invoke(
             main, [*command, "-o", str(self.folder / "fitted.yaml"), *options]
