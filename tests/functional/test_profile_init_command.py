@@ -108,7 +108,8 @@ def test_a_skeleton_to_fit_can_be_fitted(tmp_path: Path) -> None:
         + "".join(f"  {section.name}: memory\n" for section in sections)
     )
     measured = tmp_path / "m.csv"
-    measured.write_text("service,N,ns\nCreateThread,13,51111\nCreateThread,5,30000\n")
+    rows = [f"CreateThread,{n},{20_000 + 2_400 * n}" for n in range(1, 21)]
+    measured.write_text("\n".join(["service,N,ns", *rows, ""]))
     fitted = tmp_path / "fitted.yaml"
     hardware = ("--map", str(board), "--profile")
     fit = ["profile", "fit", str(measured), "--characterization", "renaux2010", *hardware]
