@@ -139,7 +139,7 @@ def test_each_row_is_shown_where_it_is_asked_for(tmp_path: Path) -> None:
         (
             "service,N,ns\nCreateThreads,13,1\nother,,2\n",
             (),
-            ["m.csv:2: the characterization has no service CreateThreads", "m.csv:3:"],
+            ["m.csv:2:1: the characterization has no service CreateThreads", "m.csv:3:"],
         ),
         (
             "service,N,ns\nCreateThread,,1\n",
