@@ -78,15 +78,19 @@ def _overlapping(
     characterization: Characterization, section_map: SectionMap, code: dict[str, int | None]
 ) -> Iterator[PricingError]:
     said = section_map.addresses
-    fetched: dict[str, set[int]] = {name: set() for name in said if code.get(name) is not None}
-    for service in characterization.services:
-        for one in fetched_ranges(service):
-            if one.section in fetched:
-                fetched[one.section].update(range(one.start, one.end, _GRANULE))
-    for first, second in combinations(fetched, 2):
-        moved = said[first] - said[second]
-        if moved == (code[first] or 0) - (code[second] or 0):
-            continue  # as they lay where they were characterized
+    known = [name for name in said if code.get(name) is not None]
+    shifted = [
+        (first, second, moved)
+        for first, second in combinations(known, 2)
+        if (moved := said[first] - said[second]) != (code[first] or 0) - (code[second] or 0)
+    ]
+    if not shifted:
+        return  # as they lay where they were characterized
+    fetched: dict[str, set[int]] = {name: set() for name in known}
+    for one in {r for service in characterization.services for r in fetched_ranges(service)}:
+        if one.section in fetched:
+            fetched[one.section].update(range(one.start, one.end, _GRANULE))
+    for first, second, moved in shifted:
         both = {at + moved for at in fetched[first]} & fetched[second]
         if len(both) * _GRANULE > _BEHIND_THE_END:
             yield _wrong(

@@ -22,7 +22,6 @@ from wcetchar.engine.plausible_times import (
     uncached,
     wide,
 )
-from wcetchar.engine.regions import in_whole_cycles
 from wcetchar.engine.time import periods
 from wcetchar.model.access import Operation
 from wcetchar.model.fitting import Place
@@ -40,6 +39,7 @@ _MOST_CYCLES: Final = 100
 _LONGEST: Final = {RegionKind.MEMORY: 2_000, RegionKind.PERIPHERAL: 5_000}
 """Nanoseconds of an access, where that is more than ``_MOST_CYCLES``."""
 _FASTEST_FLASH: Final = 8
+_OF_A_CYCLE: Final = Fraction(1, 100)
 _WORD: Final = 32
 """Bits of a fetch, and of what a burst is made of."""
 
@@ -200,7 +200,7 @@ def _cycles(
             waited = _sum([time.first, *[time.next] * (beats - 1)])
         else:
             waited = quantity
-        cycles = in_whole_cycles(profile, region, waited)
+        cycles = _in_whole_cycles(profile, region, waited)
         if cycles is None or cycles < 2:  # less than a cycle is asked about above
             continue
         yield Finding(
@@ -211,6 +211,20 @@ def _cycles(
             f"{spelled(cycles * bus_cycle(profile, region))}. A bus with a clock of its own has a "
             "`clock`",
         )
+
+
+def _in_whole_cycles(
+    profile: HardwareProfile, region: Region, quantity: Quantity
+) -> Fraction | None:
+    """Cycles that a core waits which is stopped for whole ones of a region's bus, where a time is
+    given in nanoseconds that are some and a part; ``None``: it is no such time, or the region's
+    clock is not the core's. Of a hundredth more than whole ones nothing is said."""
+    if region.clock is not None or quantity.unit is not Unit.NANOSECONDS:
+        return None
+    cycle = periods(profile.core.clock).low * region.clock_divider
+    cycles = Fraction(quantity.high) / cycle
+    over = cycles - cycles.__floor__()
+    return Fraction(cycles.__ceil__()) if over > _OF_A_CYCLE else None
 
 
 def _sum(times: list[Quantity]) -> Quantity:

@@ -295,14 +295,15 @@ class Pricer:
                 f"{listed(apart)}: a clock of its own; what a request waits for it is in `first`"
             )
         yield from self.data_cache.notes()
-        past = {
-            region.name
-            for name in dict.fromkeys(key.section for key in self._keys)
-            for region in self.placement.reached(name, Operation.FETCH)
-            if region.line_refill is None and name != UNKNOWN_SECTION
-        }
-        if core.instruction_cache is not None and past:
-            yield f"instructions from {listed(past)} go past the instruction cache"
+        if core.instruction_cache is not None:
+            past = {
+                region.name
+                for name in dict.fromkeys(key.section for key in self._keys)
+                for region in self.placement.reached(name, Operation.FETCH)
+                if region.line_refill is None and name != UNKNOWN_SECTION
+            }
+            if past:
+                yield f"instructions from {listed(past)} go past the instruction cache"
 
     def unknown_regions(self) -> list[PricingError]:
         """Regions that the profile does not have, and sections are placed in, used or not; each at

@@ -10,14 +10,11 @@ so for writes that were begun before (``waits.wait_of_refill``).
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Final
 
 from wcetchar.engine.errors import not_a_time
-from wcetchar.engine.time import Span, periods, span_of
-from wcetchar.model.hardware import HardwareProfile, Quantity, Region, Unit
+from wcetchar.engine.time import Span, span_of
+from wcetchar.model.hardware import HardwareProfile, Quantity, Region
 from wcetchar.model.interval import Interval
-
-_OF_A_CYCLE: Final = Fraction(1, 100)
 
 
 def region_span(profile: HardwareProfile, region: Region, quantity: Quantity, *keys: str) -> Span:
@@ -31,20 +28,6 @@ def region_span(profile: HardwareProfile, region: Region, quantity: Quantity, *k
         raise wrong
     span = span_of(quantity, region.clock, wrong)
     return Span(span.cycles.scaled(region.clock_divider), span.nanoseconds)
-
-
-def in_whole_cycles(
-    profile: HardwareProfile, region: Region, quantity: Quantity
-) -> Fraction | None:
-    """Cycles that a core waits which is stopped for whole ones of a region's bus, where a time is
-    given in nanoseconds that are some and a part; ``None``: it is no such time, or the region's
-    clock is not the core's. Of a hundredth more than whole ones nothing is said."""
-    if region.clock is not None or quantity.unit is not Unit.NANOSECONDS:
-        return None
-    cycle = periods(profile.core.clock).low * region.clock_divider
-    cycles = Fraction(quantity.high) / cycle
-    over = cycles - cycles.__floor__()
-    return Fraction(cycles.__ceil__()) if over > _OF_A_CYCLE else None
 
 
 def edge_wait(region: Region) -> Fraction:

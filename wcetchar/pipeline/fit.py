@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Final
 
 from wcetchar import store
@@ -132,12 +133,13 @@ def run(request: Request) -> FittedProfile:
         check = compare([_with(row, cost) for row, cost in zip(others, costs, strict=True)])
     everything = range(len(rows))
     final = fitter.fit(everything, request.ranges)
-    _refuse_nothing_near(final, fitter.costs(everything, final), rows, request.measured.measured)
+    costs = fitter.costs(everything, final)
+    _refuse_nothing_near(final, costs, rows, request.measured.measured)
     _refuse_sums(final, profile_text.path)
     _refuse_few_rows(rows, request.measured.measured)
     times, copied = times_found(final, platform.prices.profile.core.events)
     text = profile_text.with_times(times)
-    after, dearer = _priced_again(request, text, profile_text.path, fitter.costs(everything, final))
+    after, dearer = _priced_again(request, text, profile_text.path, costs)
     return FittedProfile(
         text=text,
         profile=platform.prices.profile.name,
@@ -181,16 +183,11 @@ def times_found(
         copied[place] = (*_EVENTS, other.value)
         return found[place]
 
-    for case, other in NO_MORE_THAN.items():
+    for case, other in (*NO_MORE_THAN.items(), *product(SECOND_STALLS, FIRST_STALLS)):
         value(case)
         mine, others = (*_EVENTS, case.value), (*_EVENTS, other.value)
         if mine in found and others in found and found[mine][1] is found[others][1]:
             found[others] = max(found[mine], found[others], key=lambda time: time[0])
-    for second in SECOND_STALLS:
-        for first in FIRST_STALLS:
-            mine, others = (*_EVENTS, second.value), (*_EVENTS, first.value)
-            if mine in found and others in found and found[mine][1] is found[others][1]:
-                found[others] = max(found[mine], found[others], key=lambda time: time[0])
     return found, copied
 
 
